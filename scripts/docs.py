@@ -325,7 +325,7 @@ def _number(value: float | None) -> str:
     return POWERS.get(value, f"{value:,.0f}")
 
 
-GENERATED: tuple[GeneratedTable | GeneratedParagraph, ...] = (
+PARTS: tuple[GeneratedTable | GeneratedParagraph, ...] = (
     GeneratedTable("reference/words.md", "| verdict of an outcome | meaning |", partial(members, Verdict)),
     GeneratedTable("reference/words.md", "| placement | meaning |", partial(members, Placement)),
     GeneratedTable(
@@ -372,7 +372,7 @@ GENERATED: tuple[GeneratedTable | GeneratedParagraph, ...] = (
 
 def main(arguments: list[str]) -> int:
     outdated_pages: list[str] = []
-    for part in GENERATED:
+    for part in PARTS:
         page = DOCS / part.page
         text = page.read_text()
         current = part.rewrite(text)

@@ -51,7 +51,7 @@ def _all_axes(call: Call, rng: np.random.Generator) -> Call:
     return call.having({number: resize(array, lambda size: 2 * size + 1) for number, array in enumerate(call.arrays)})
 
 
-NUMBERED: Sequence[Variant] = (
+NUMBER_VARIANTS: Sequence[Variant] = (
     Variant("numbers-odd", SIZED_ODD, has_numbers, numbers_after(_same_arrays)),
     Variant(
         "shapes-odd",

@@ -20,9 +20,9 @@ from freezing.common.agreement import fill
 from freezing.common.gate import GatedFunction
 from freezing.common.samples import Sample
 from freezing.common.variants import MODERATE, MOST, SPREAD, TAILS, VARIANTS, Call, Variant
-from freezing.common.wrong import WRONG, clearly_differ, is_close
+from freezing.common.wrong import case_failing_on_host, clearly_differ, is_close
 from freezing.jax.derived import inputs_of
-from protocol.enums import JUDGED_BY, WRONG_ON_HOST, Judge
+from protocol.enums import Judge
 from runners.errors import UnjudgedError
 from runners.suite.checks import Tolerance, leaves
 from runners.suite.frozen import PackWriter
@@ -104,20 +104,8 @@ class Observer:
         """Make the case of a sample that the CPU gets wrong. It expects the reference's result."""
         host_result = self.observe(sample)
         kind, reference_result = self.expect(sample, host_result)
-        result, digests = self._pack.add_tree(reference_result)
         tolerance = self.tolerance(sample, host_result)
-        return {
-            "function": self._subject.name,
-            "name": f"{sample.name}-{WRONG}",
-            "dtype": sample.dtype,
-            "arrays": list(sample.arrays),
-            "call": sample.call,
-            "kind": "value",
-            "result": result,
-            "expected": digests,
-            "tolerance": [tolerance.relative, tolerance.absolute],
-            "tags": [*sample.kinds, f"{JUDGED_BY}{kind}", WRONG_ON_HOST],
-        }
+        return case_failing_on_host(self._subject.name, sample, kind, reference_result, tolerance, self._pack)
 
     def difference(self, sample: Sample) -> str:
         """Describe the first three clearly different values of each array: input, reference and CPU."""

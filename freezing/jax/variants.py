@@ -32,7 +32,7 @@ from freezing.common import domain, variants
 from freezing.common.derivatives import LEAST_TOLERANCES
 from freezing.common.determined import require_determined
 from freezing.common.gate import ENOUGH, SampleGate
-from freezing.common.numbered import NUMBERED
+from freezing.common.numbered import NUMBER_VARIANTS
 from freezing.common.parts import (
     ENDED,
     LISTED_VARIANTS,
@@ -208,21 +208,21 @@ class Drawing:
     def take_wrong(self, function: JaxFunction, derivations: Sequence[Derive]) -> None:
         """Admit a case that the CPU gets wrong for ordinary values, if a person has reviewed the function."""
         from freezing.jax.tails import Observer
-        from freezing.jax.wrong_on_host import REVIEWED
+        from freezing.jax.wrong_on_host import WRONG_FUNCTIONS
 
         observer = Observer(function, self.pack)
-        for derive in derivations if self.name in REVIEWED[Judge.differences] else ():
+        for derive in derivations if self.name in WRONG_FUNCTIONS[Judge.differences] else ():
             sample = derive()
             if sample is not None:
                 self._take_wrong(observer, sample, Judge.differences)
 
     def _take_wrong(self, observer: Observer, sample: Sample, judge: str) -> None:
-        from freezing.jax.wrong_on_host import REVIEWED
+        from freezing.jax.wrong_on_host import WRONG_FUNCTIONS
 
         difference = observer.difference(sample)
         if not difference or any(map(partial(_is_wrong_alike, sample), self.pack.cases)):
             self.left_out.append((self.name, sample.name, ENOUGH, ""))
-        elif self.name in REVIEWED[judge]:
+        elif self.name in WRONG_FUNCTIONS[judge]:
             case = observer.wrong_case(sample)
             if self._is_outside(case):
                 self.left_out.append((self.name, sample.name, "not determined", domain.OUTSIDE))
@@ -387,7 +387,7 @@ def draw_numbered(drawing: Drawing) -> None:
     function = JaxFunction(drawing.name)
     if function.left_open:
         return
-    for variant in NUMBERED:
+    for variant in NUMBER_VARIANTS:
         derivations = drawing.vary_samples([variant], _of_different_calls(drawing.samples)[:MOST_TRIED])
         samples = (partial(_require_one_result, function, derive, drawing.pack) for derive in derivations)
         drawing.admit(SampleGate(function, drawing.pack, large=True), samples, MOST_NUMBERED)
@@ -540,7 +540,7 @@ def kinds_of_variant(case: Mapping[str, Any]) -> set[str]:
         return {GRADIENT_DTYPES}
     if case["name"].endswith((f"-{GRADIENT}-{variants.NAN}", f"-{GRADIENT}-{variants.INFINITY}")):
         return {GRADIENT_LIMITS}
-    if case["name"].endswith(tuple(f"-{variant.name}" for variant in NUMBERED)):
+    if case["name"].endswith(tuple(f"-{variant.name}" for variant in NUMBER_VARIANTS)):
         return {NUMBERS}
     kinds = {tag for tag in case["tags"] if tag in KINDS}
     return kinds or ({DTYPES} if case["dtype"] in SMALL_DTYPES else set())
@@ -558,11 +558,11 @@ def freeze(
     import freezing.jax.programs
     import freezing.jax.tails  # noqa: F401
     from freezing.jax.references import import_followed
-    from freezing.jax.wrong_on_host import REVIEWED
+    from freezing.jax.wrong_on_host import WRONG_FUNCTIONS
 
     suite = Pack(SUITE / PACK)
     # Reviewed functions come first, then the others in a random order, so that the first ones are a fair sample.
-    reviewed_names = frozenset().union(*REVIEWED.values())
+    reviewed_names = frozenset().union(*WRONG_FUNCTIONS.values())
     names = sorted(
         {case["function"] for case in suite.cases}, key=lambda name: (name not in reviewed_names, seed_of(name))
     )

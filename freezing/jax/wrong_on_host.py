@@ -1,8 +1,8 @@
 """The functions that JAX computes wrongly on the CPU, as a person has confirmed.
 
 If the CPU and an independent reference differ, the reference may be wrong, or it may follow another definition or
-branch. Therefore only a function in ``REVIEWED`` may have a case that fails on the CPU. Samples of other functions are
-listed with both values. ``docs/explanation/defects.md`` has a script for each reviewed function.
+branch. Therefore only a function in ``WRONG_FUNCTIONS`` may have a case that fails on the CPU. Samples of other
+functions are listed with both values. ``docs/explanation/defects.md`` has a script for each reviewed function.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 
 from protocol.enums import Judge
 
-REVIEWED: Mapping[str, Collection[str]] = {
+WRONG_FUNCTIONS: Mapping[str, Collection[str]] = {
     Judge.numpy: {
         "jax.lax.zeta",
         "jax.nn.log_sigmoid",

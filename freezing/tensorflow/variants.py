@@ -189,7 +189,7 @@ def kind_of(name: str) -> str | None:
 
 @cache
 def _kinds_by_name() -> Mapping[str, str]:
-    from freezing.tensorflow.varied import NAN_INSIDE, NO_ROWS, NUMBERED, SIZED, TIED
+    from freezing.tensorflow.varied import NAN_INSIDE, NO_ROWS, NUMBER_VARIANTS, SIZED, TIED
 
     sizes = {SIZED_ODD: SIZES, SIZED_LARGE: SIZES}
     return {
@@ -197,7 +197,7 @@ def _kinds_by_name() -> Mapping[str, str]:
             variant.name: sizes.get(variant.kind, variant.kind or DTYPES)
             for variant in (*VARIANTS, *SIZED, VAST, MODERATE)
         },
-        **{variant.name: NUMBERS for variant in NUMBERED},
+        **{variant.name: NUMBERS for variant in NUMBER_VARIANTS},
         **{variant.name: ONE_NAN for variant in NAN_INSIDE},
         NO_ROWS.name: EMPTY,
         TIED.name: GRADIENT_DEFINED,
@@ -297,19 +297,19 @@ def draw_wrong(name: str, path: Path, deadly: Collection[str], note: Note) -> No
     """Draw the gradients and results of one function that the CPU gets wrong, if a person has reviewed them."""
     from freezing.tensorflow.functions import PublicFunction
     from freezing.tensorflow.gradients import AT_LIMITS, FIRST, SECOND
-    from freezing.tensorflow.wrong_on_host import REVIEWED, REVIEWED_VALUES, wrong_case
+    from freezing.tensorflow.wrong_on_host import WRONG_GRADIENTS, WRONG_VALUES, wrong_case
 
     by_name = {variant.name: variant for variant in (*VARIANTS, ONE_ZERO)}
     orders = {INFINITY: AT_LIMITS, ONE_ZERO.name: FIRST, SECOND_ORDER: SECOND}
     bases, pack = bases_in(path.parent.parent), PackWriter()
     function = PublicFunction(name)
     reasons: list[Reason] = []
-    for title in REVIEWED.get(name, ()):
+    for title in WRONG_GRADIENTS.get(name, ()):
         drawing = GradientDrawing(function, orders[title], deadly, note, pack)
         variant = by_name.get(title)
         drawing.admit_wrong(drawing.vary([variant], bases) if variant else drawing.repeat(bases))
         reasons += drawing.left_out
-    for title in REVIEWED_VALUES.get(name, ()):
+    for title in WRONG_VALUES.get(name, ()):
         for sample in vary(bases, name, by_name[title], deadly, pack):
             note(sample.name)
             case = wrong_case(function, sample, pack)
@@ -592,10 +592,10 @@ def _is_admitted(gate: SampleGate, subject: GatedFunction, sample: Sample, pack:
 
 def _of_kind(kind: str, cases: Sequence[Mapping[str, Any]]) -> list[Variant]:
     """Return the variants of a kind to draw for a function. Omit empty arrays that its cases have already."""
-    from freezing.tensorflow.varied import NO_ROWS, NUMBERED, SIZED
+    from freezing.tensorflow.varied import NO_ROWS, NUMBER_VARIANTS, SIZED
 
     if kind == NUMBERS:
-        return list(NUMBERED)
+        return list(NUMBER_VARIANTS)
     if kind == EMPTY:
         return [] if any(EMPTY in case["tags"] for case in cases) else [NO_ROWS]
     return [variant for variant in (*VARIANTS, *SIZED) if variant.kind == kind and variant.name not in UNASKED]

@@ -132,7 +132,7 @@ def _has_plain_floats(call: Call) -> bool:
     return bool(call.floats) and is_contiguous(call) and all(array.ndim <= len(STEPS) for array in call.arrays)
 
 
-NUMBERED: Sequence[Variant] = (
+NUMBER_VARIANTS: Sequence[Variant] = (
     Variant(
         "numbers-odd",
         SIZED_ODD,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from freezing.common.agreement import fill, tolerance_of
-from freezing.common.wrong import WRONG, clearly_differ, is_close
-from protocol.enums import JUDGED_BY, WRONG_ON_HOST, Judge
+from freezing.common.wrong import case_failing_on_host, clearly_differ, is_close
+from protocol.enums import Judge
 from runners.errors import UnjudgedError
 from runners.suite.checks import leaves
 from runners.suite.frozen import PackWriter
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from freezing.common.gate import GatedFunction
     from freezing.common.samples import Sample
 
-REVIEWED: Mapping[str, Collection[str]] = {
+WRONG_GRADIENTS: Mapping[str, Collection[str]] = {
     "tf.keras.activations.gelu": ["infinity"],
     "tf.keras.activations.silu": ["infinity"],
     "tf.keras.ops.layer_normalization": ["second-order"],
@@ -33,7 +33,7 @@ REVIEWED: Mapping[str, Collection[str]] = {
     "tf.nn.silu": ["infinity"],
 }
 """The variant of the inputs, or the order, for which the gradient of each function is wrong. Differences judge it."""
-REVIEWED_VALUES: Mapping[str, Collection[str]] = {
+WRONG_VALUES: Mapping[str, Collection[str]] = {
     "tf.experimental.numpy.signbit": ["tails"],
     "tf.keras.ops.isclose": ["non-finite"],
     "tf.math.igamma": ["alike"],
@@ -60,25 +60,15 @@ def wrong_case(subject: GatedFunction, sample: Sample, pack: PackWriter) -> dict
         if kind not in JUDGES:
             raise UnjudgedError(kind)
         with np.errstate(all="ignore"):
-            expected = fill(host_result, reference())
+            reference_result = fill(host_result, reference())
     except Exception:  # there is no reference, or it cannot compute the call
         return None
     tolerance = tolerance_of(sample.dtype, host_result)
-    pairs = [(one.values, other.values) for one, other in zip(leaves(host_result), leaves(expected), strict=True)]
+    pairs = [
+        (one.values, other.values) for one, other in zip(leaves(host_result), leaves(reference_result), strict=True)
+    ]
     wrong_places = [clearly_differ(one, other, tolerance) for one, other in pairs]
     is_clear = all((wrong | is_close(*pair, tolerance)).all() for wrong, pair in zip(wrong_places, pairs, strict=True))
     if not is_clear or not any(places.any() for places in wrong_places):
         return None
-    result, digests = pack.add_tree(expected)
-    return {
-        "function": subject.name,
-        "name": f"{sample.name}-{WRONG}",
-        "dtype": sample.dtype,
-        "arrays": list(sample.arrays),
-        "call": sample.call,
-        "kind": "value",
-        "result": result,
-        "expected": digests,
-        "tolerance": [tolerance.relative, tolerance.absolute],
-        "tags": [*sample.kinds, f"{JUDGED_BY}{kind}", WRONG_ON_HOST],
-    }
+    return case_failing_on_host(subject.name, sample, kind, reference_result, tolerance, pack)

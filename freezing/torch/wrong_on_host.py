@@ -4,9 +4,9 @@ The values from the tails are tried that ``freezing.common.variants`` makes, and
 further numbers. An element is wrong if the first independent reference, or float64 for a gradient, clearly differs from
 it, and if the reference gives the same for the next larger and the next smaller input.
 
-The reference may be wrong too, or follow another definition. Therefore only a function in ``REVIEWED`` has such a case.
-The wrong elements of other functions are listed with both values. ``docs/explanation/defects.md`` has a script for each
-reviewed function.
+The reference may be wrong too, or follow another definition. Therefore only a function in ``WRONG_FUNCTIONS`` has such
+a case. The wrong elements of other functions are listed with both values. ``docs/explanation/defects.md`` has a script
+for each reviewed function.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from freezing.common.agreement import fill
 from freezing.common.gate import GatedFunction
 from freezing.common.samples import Sample
 from freezing.common.variants import MODERATE, MOST, SPREAD, TAILS, VARIANTS, slots
-from freezing.common.wrong import WRONG, clearly_differ, is_close
-from protocol.enums import GRADIENT, JUDGED_BY, WRONG_ON_HOST, Judge
+from freezing.common.wrong import case_failing_on_host, clearly_differ, is_close
+from protocol.enums import GRADIENT, Judge
 from runners.errors import UnjudgedError
 from runners.suite.checks import leaves
 from runners.suite.frozen import PackWriter
@@ -39,7 +39,7 @@ MOST_BASES = 2
 DIFFERS = "the CPU and an independent reference differ, and nobody has looked at it"
 SWEPT = "swept"
 OF_TAILS = (*(variant for variant in VARIANTS if variant.name == TAILS), SPREAD, MODERATE)
-REVIEWED: Mapping[str, Collection[str]] = {
+WRONG_FUNCTIONS: Mapping[str, Collection[str]] = {
     Judge.numpy: {
         "torch.Tensor.fmod",
         "torch.Tensor.fmod_",
@@ -108,26 +108,16 @@ class Search:
         sample = wrong.sample
         host_result = self._observe(sample)
         judge, reference_result = self._expect(sample, host_result)
-        result, digests = self._pack.add_tree(reference_result)
-        tolerance = self._subject.tolerance(sample.dtype, host_result)
-        return {
-            "function": self._subject.name,
-            "name": f"{sample.name}-{WRONG}",
-            "dtype": sample.dtype,
-            "arrays": list(sample.arrays),
-            "call": sample.call,
-            **({"in_place": [0]} if self._subject.in_place else {}),
-            "kind": "value",
-            "result": result,
-            "expected": digests,
-            "tolerance": [tolerance.relative, tolerance.absolute],
-            "tags": [
-                *sample.kinds,
-                f"{JUDGED_BY}{judge}",
-                *(["changes-inputs"] if self._subject.in_place else []),
-                WRONG_ON_HOST,
-            ],
-        }
+        return case_failing_on_host(
+            self._subject.name,
+            sample,
+            judge,
+            reference_result,
+            self._subject.tolerance(sample.dtype, host_result),
+            self._pack,
+            facts={"in_place": [0]} if self._subject.in_place else {},
+            tags=["changes-inputs"] if self._subject.in_place else (),
+        )
 
     def _sweep(self, base: Sample) -> Sample | None:
         """Return ``base`` with 8,000 numbers in place of its only input of floats; None if it has other inputs."""
@@ -250,7 +240,7 @@ def search(
     left_out: list[tuple[str, str, str]] = []
     for base, variants in itertools.islice(samples, MOST_BASES):
         for wrong in seeker.of(base, variants):
-            if subject.name in REVIEWED.get(wrong.judge, ()):
+            if subject.name in WRONG_FUNCTIONS.get(wrong.judge, ()):
                 return [seeker.case(wrong)], []
             left_out.append((wrong.sample.name, DIFFERS, f"{wrong.judge}: {wrong.difference}"))
     return [], left_out

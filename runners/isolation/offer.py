@@ -31,7 +31,7 @@ class SuiteIndex:
     revision: str
     functions: Mapping[str, str]
     timing: TimingPolicy = DEFAULT_TIMING
-    unprimed: frozenset[str] = frozenset()
+    first_use_cases: frozenset[str] = frozenset()
     """The cases that decide how their process first uses the device (``FirstUse``)."""
 
 
@@ -64,7 +64,7 @@ class _OpenSuite:
     revision: str
     timing: TimingPolicy
     functions: dict[str, str] = field(default_factory=dict)
-    unprimed: set[str] = field(default_factory=set)
+    first_use_cases: set[str] = field(default_factory=set)
     size: int = 0
     """The number of cases. Cases with equal ids count separately."""
 
@@ -93,7 +93,7 @@ class OfferBuilder:
             raise ValueError(f"suite {piece.name!r} has more than {MAX_CASES:,} cases: make several suites of it")
         # Interned, so that all cases of a function share one string for its name.
         suite.functions.update((case.id, sys.intern(case.function)) for case in piece.cases)
-        suite.unprimed.update(case.id for case in piece.cases if not FIRST_USES.isdisjoint(case.tags))
+        suite.first_use_cases.update(case.id for case in piece.cases if not FIRST_USES.isdisjoint(case.tags))
         self._write(_CASES.dump_json(piece.cases)[1:-1])
         if self._size > MAX_CATALOGUE_BYTES:
             raise ValueError(f"it has more than {MAX_CATALOGUE_BYTES >> 20} MiB: offer fewer cases, or shorter tags")
@@ -119,7 +119,7 @@ class OfferBuilder:
             self._write(b"]}")
             suite, self._suite = self._suite, None
             self._suites[suite.name] = SuiteIndex(
-                suite.revision, suite.functions, suite.timing, frozenset(suite.unprimed)
+                suite.revision, suite.functions, suite.timing, frozenset(suite.first_use_cases)
             )
 
     def _write(self, text: bytes) -> None:

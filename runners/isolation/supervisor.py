@@ -99,8 +99,8 @@ class Supervisor:
     def _with_first_use(self, task: Task) -> Task:
         """Return the task, marked if its case decides how its process first uses the device."""
         suite = None if self._offer is None else self._offer.suites.get(task.suite)
-        is_unprimed = suite is not None and task.job.case in suite.unprimed
-        return replace(task, uses_device_first=True) if is_unprimed else task
+        decides_first_use = suite is not None and task.job.case in suite.first_use_cases
+        return replace(task, uses_device_first=True) if decides_first_use else task
 
     def cancel(self, id: str, attempt: int) -> None:
         self._driver.handle(CancelledEvent(time.monotonic(), id, attempt))

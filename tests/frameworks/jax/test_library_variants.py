@@ -34,7 +34,7 @@ LEAST = 600
 """The number of functions with each kind of case. There are more such functions than these."""
 LEAST_LARGE = 350
 """The same for large arrays, which fewer functions have."""
-LEAST_NUMBERED = 80
+LEAST_NUMBER_FUNCTIONS = 80
 """The same for other integers in the call, which few calls have."""
 LEAST_SECOND_ORDER = 250
 """The same for second derivatives. Those of other functions are zero."""
@@ -80,9 +80,9 @@ def test_a_case_of_a_large_array_has_over_100_000_elements(with_tag: Callable[[s
 def test_functions_with_integers_in_their_calls_are_called_with_others(
     cpu: Device, with_tag: Callable[[str], list[Case]]
 ) -> None:
-    numbered = [case for case in with_tag(SIZED_ODD) if case.id.endswith(("-numbers-odd", "-shapes-odd"))]
-    assert len({case.function for case in numbered}) >= LEAST_NUMBERED
-    (case,) = [case for case in numbered if case.id == "jax.image.resize/float32-0-shapes-odd"]
+    cases_with_numbers = [case for case in with_tag(SIZED_ODD) if case.id.endswith(("-numbers-odd", "-shapes-odd"))]
+    assert len({case.function for case in cases_with_numbers}) >= LEAST_NUMBER_FUNCTIONS
+    (case,) = [case for case in cases_with_numbers if case.id == "jax.image.resize/float32-0-shapes-odd"]
     assert run(cpu, case).ending is Ending.returned
 
 

@@ -33,7 +33,7 @@ from freezing.tensorflow.gradients import (
 )
 from freezing.tensorflow.variants import SUITE
 from freezing.tensorflow.varied import TIED
-from freezing.tensorflow.wrong_on_host import REVIEWED, wrong_case
+from freezing.tensorflow.wrong_on_host import WRONG_GRADIENTS, wrong_case
 from protocol.enums import GRADIENT, WRONG_ON_HOST, Ending, Verdict
 from runners.suite.cases import Case, Function
 from runners.suite.device import Device
@@ -219,7 +219,7 @@ def test_the_case_of_a_gradient_that_the_cpu_gets_wrong_expects_the_right_one() 
 
 def test_a_reviewed_gradient_has_a_case_that_fails_on_the_cpu(cpu: Device, gradients: list[Case]) -> None:
     wrong = [case for case in gradients if WRONG_ON_HOST in case.tags]
-    assert {case.function for case in wrong} == set(REVIEWED)
+    assert {case.function for case in wrong} == set(WRONG_GRADIENTS)
     for case in wrong:
         assert run(cpu, case).ending is Ending.mismatched, case.id
 

@@ -18,8 +18,8 @@ from freezing.tensorflow.functions import PublicFunction
 from freezing.tensorflow.reached import functions_by_operation
 from freezing.tensorflow.spread import WithNan
 from freezing.tensorflow.variants import SUITE, chosen_functions, drawn_functions, kind_of
-from freezing.tensorflow.varied import NAN_INSIDE, NUMBERED, SIZED, sample_of
-from freezing.tensorflow.wrong_on_host import REVIEWED_VALUES, wrong_case
+from freezing.tensorflow.varied import NAN_INSIDE, NUMBER_VARIANTS, SIZED, sample_of
+from freezing.tensorflow.wrong_on_host import WRONG_VALUES, wrong_case
 from protocol.enums import GRADIENT, REFUSES, WRONG_ON_HOST, Ending
 from runners.errors import LeftOutError
 from runners.suite.device import Device
@@ -27,7 +27,7 @@ from runners.suite.frozen import PackWriter, packs_in
 from runners.tensorflow import FRAMEWORK
 from tests.frameworks.common.running import run
 
-BY_NAME = {variant.name: variant for variant in (*VARIANTS, *SIZED, *NUMBERED)}
+BY_NAME = {variant.name: variant for variant in (*VARIANTS, *SIZED, *NUMBER_VARIANTS)}
 ONE = '{"tuple":[[{"array":0}],{"mapping":[]}]}'
 TWO = '{"tuple":[[{"array":0},{"array":1}],{"mapping":[]}]}'
 
@@ -237,7 +237,7 @@ def test_the_suite_has_unusual_inputs_of(function: str, end: str) -> None:
 def test_a_reviewed_result_has_a_case_that_fails_on_the_cpu(cpu: Device) -> None:
     cases = [case for function in FRAMEWORK.load_suites()["library"].functions for case in function.cases]
     wrong = [case for case in cases if WRONG_ON_HOST in case.tags and GRADIENT not in case.tags]
-    assert {case.function for case in wrong} == set(REVIEWED_VALUES)
+    assert {case.function for case in wrong} == set(WRONG_VALUES)
     for case in wrong:
         assert run(cpu, case).ending is Ending.mismatched, case.id
 

@@ -171,8 +171,8 @@ def test_a_class_name_stands_for_one_thing() -> None:
         for name in () if "tests" in path.relative_to(ROOT).parts else classes(path):
             homes[name].append(path.relative_to(ROOT))
     ambiguous = {name: paths for name, paths in homes.items() if len(paths) > 1}
-    unlisted = {name: paths for name, paths in ambiguous.items() if name not in {*COUNTERPARTS, *IN_CASES}}
-    assert not unlisted, f"rename the less fundamental one: {unlisted}"
+    other_names = {name: paths for name, paths in ambiguous.items() if name not in {*COUNTERPARTS, *IN_CASES}}
+    assert not other_names, f"rename the less fundamental one: {other_names}"
     assert ambiguous.keys() == {*COUNTERPARTS, *IN_CASES}, "remove the names that stand once now from the list"
     assert all(are_counterparts(ambiguous[name]) for name in COUNTERPARTS)
     assert all(any("suites" in path.parts for path in ambiguous[name]) for name in IN_CASES)

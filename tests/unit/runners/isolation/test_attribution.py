@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,11 +15,12 @@ from runners.isolation.harness import FreeTimingLock, run_case
 from runners.isolation.observations import Observation, ObservedProof
 from runners.suite.cases import Case, Function
 from runners.suite.checks import Leaf
-from runners.suite.device import Device, Proof
+from runners.suite.device import Device
 from runners.suite.examples import Example, Statement
 from runners.suite.frozen import FrozenForm
 from runners.suite.frozen_example import FrozenExample
 from runners.suite.trees import mapped
+from tests.unit.runners.isolation.plain_device import PlainDevice
 from tests.unit.runners.suite.toy_examples import ToyDialect
 
 
@@ -90,45 +90,15 @@ class BrokenDialect(ToyDialect):
         return isinstance(value, Array)
 
 
-class BrokenDevice:
+class BrokenDevice(PlainDevice):
     """The host, or a device of the broken framework."""
 
-    framework = "arrays"
-    traces_anew = True
-
     def __init__(self, name: str) -> None:
-        self.name = self.handle = name
+        super().__init__(name)
         self.is_host = name == "cpu"
-
-    def dtype(self, name: str) -> str:
-        return name
-
-    def scope(self, dtype: str) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def to_device(self, tree: Any, dtype: str) -> Any:
-        return tree
 
     def to_host(self, tree: Any) -> Any:
         return mapped(tree, lambda array: Leaf(array.values, "float32", array.device), Array)
-
-    def wait(self, tree: Any) -> None:
-        """Nothing is ever pending."""
-
-    def seed(self, seed: int) -> None:
-        """Nothing has a seed."""
-
-    def on_device(self, device: str) -> bool:
-        return device == self.name
-
-    @contextmanager
-    def counting(self, proof: Proof) -> Iterator[None]:
-        yield
-
-    tracing = counting
-
-    def compiled(self, call: Any) -> Any:
-        return call
 
     def lookup(self, name: str) -> Any:
         return None

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -18,61 +17,29 @@ from runners.isolation.likeness import are_alike
 from runners.isolation.observations import LINE_LIMIT, MAX_DTYPES, Observation, ObservedEvidence
 from runners.suite.cases import Case, Context, Function
 from runners.suite.checks import Leaf, require_refusal
-from runners.suite.device import Description, Device, Operation, Proof
+from runners.suite.device import Description, Device, Operation
 from runners.suite.trees import mapped
+from tests.unit.runners.isolation.plain_device import PlainDevice
 
 
-class Arrays:
+class Arrays(PlainDevice):
     """NumPy as a device that can do what it is given."""
 
-    framework = "arrays"
     is_host = False
-    traces_anew = True
 
     def __init__(self, name: str, function: Callable[..., Any], operation: Any = None) -> None:
-        self.name = name
+        super().__init__(name)
         self._function = function
         self._operation = operation
 
     def describe(self) -> Description:
         raise NotImplementedError
 
-    def prime(self) -> None:
-        """Nothing has to be opened."""
-
-    @property
-    def handle(self) -> str:
-        return self.name
-
-    def dtype(self, name: str) -> str:
-        return name
-
-    def scope(self, dtype: str) -> AbstractContextManager[None]:
-        return nullcontext()
-
     def to_device(self, tree: Any, dtype: str) -> Any:
         return [leaf.astype(dtype) if leaf.dtype.kind == "f" else leaf for leaf in tree]
 
     def to_host(self, tree: Any) -> Any:
         return mapped(tree, lambda leaf: Leaf(leaf, str(leaf.dtype), self.name), np.ndarray)
-
-    def wait(self, tree: Any) -> None:
-        """Nothing is ever pending."""
-
-    def seed(self, seed: int) -> None:
-        """Nothing is random."""
-
-    def on_device(self, device: str) -> bool:
-        return device == self.name
-
-    @contextmanager
-    def counting(self, proof: Proof) -> Iterator[None]:
-        yield
-
-    tracing = counting
-
-    def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
-        return call
 
     def lookup(self, name: str) -> Callable[..., Any]:
         return self._function

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,19 +14,18 @@ from protocol.enums import FirstUse
 from runners.isolation.first_use import use_first
 from runners.suite.cases import Case, Function
 from runners.suite.checks import Leaf
-from runners.suite.device import Description, Device, Proof
+from runners.suite.device import Description, Device
 from runners.suite.trees import mapped
+from tests.unit.runners.isolation.plain_device import PlainDevice
 
 
-class Recorded:
+class RecordingDevice(PlainDevice):
     """NumPy as a device that records its uses: whether each was in the main thread."""
 
-    framework = "arrays"
-    traces_anew = True
     mends = ()
 
     def __init__(self, name: str, uses: list[tuple[str, bool]], *, is_broken: bool = False) -> None:
-        self.name = name
+        super().__init__(name)
         self.is_host = name == "host"
         self.uses = uses
         self.is_broken = is_broken
@@ -40,39 +38,8 @@ class Recorded:
         if self.is_broken:
             raise RuntimeError("the device does not open")
 
-    @property
-    def handle(self) -> str:
-        return self.name
-
-    def dtype(self, name: str) -> str:
-        return name
-
-    def scope(self, dtype: str) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def to_device(self, tree: Any, dtype: str) -> Any:
-        return tree
-
     def to_host(self, tree: Any) -> Any:
         return mapped(tree, lambda leaf: Leaf(leaf, str(leaf.dtype), self.name), np.ndarray)
-
-    def wait(self, tree: Any) -> None:
-        """Nothing is ever pending."""
-
-    def seed(self, seed: int) -> None:
-        """Nothing is random."""
-
-    def on_device(self, device: str) -> bool:
-        return device == self.name
-
-    @contextmanager
-    def counting(self, proof: Proof) -> Iterator[None]:
-        yield
-
-    tracing = counting
-
-    def compiled(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        return call
 
     def lookup(self, name: str) -> Callable[..., Any]:
         def function(array: Any) -> Any:
@@ -84,7 +51,7 @@ class Recorded:
         return function
 
     def host(self) -> Device | None:
-        return Recorded("host", self.uses, is_broken=self.is_broken)
+        return RecordingDevice("host", self.uses, is_broken=self.is_broken)
 
 
 def case_with(first_use: FirstUse) -> Case:
@@ -102,13 +69,13 @@ def case_with(first_use: FirstUse) -> Case:
 def test_the_device_is_first_used_as_the_case_says_and_errors_are_left_to_the_case(
     first_use: FirstUse, uses: list[tuple[str, bool]], is_broken: bool
 ) -> None:
-    device = Recorded("npu", [], is_broken=is_broken)
+    device = RecordingDevice("npu", [], is_broken=is_broken)
     init_ms = use_first(device, case_with(first_use))
     assert device.uses == uses
     assert (init_ms > 0) is (first_use is not FirstUse.unprimed)
 
 
 def test_on_the_host_itself_the_call_comes_first_too() -> None:
-    device = Recorded("host", [])
+    device = RecordingDevice("host", [])
     use_first(device, case_with(FirstUse.host_first))
     assert device.uses == [("host called", True), ("host primed", True)]

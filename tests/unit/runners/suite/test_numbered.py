@@ -6,10 +6,10 @@ import json
 
 import numpy as np
 
-from freezing.common.numbered import NUMBERED
+from freezing.common.numbered import NUMBER_VARIANTS
 from freezing.common.variants import Call
 
-BY_NAME = {variant.name: variant for variant in NUMBERED}
+BY_NAME = {variant.name: variant for variant in NUMBER_VARIANTS}
 
 
 def call_of(text: str, *arrays: np.ndarray) -> Call:
@@ -31,7 +31,7 @@ def test_integers_above_one_become_odd_and_arrays_stay_or_get_longer() -> None:
 
 def test_a_call_without_integers_has_no_such_variant() -> None:
     call = call_of('{"tuple":[[{"array":0},1],{"mapping":[]}]}', np.ones(3, np.float32))
-    assert all(variant.of(call) is None for variant in NUMBERED)
+    assert all(variant.of(call) is None for variant in NUMBER_VARIANTS)
 
 
 def test_a_call_without_arrays_only_gets_other_integers() -> None:
