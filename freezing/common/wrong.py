@@ -1,4 +1,4 @@
-"""Cases that the CPU gets wrong, if a person has confirmed the defect. A result is wrong if an independent reference
+"""Cases that the CPU gets wrong, if a review has confirmed the defect. A result is wrong if an independent reference
 clearly differs from it."""
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ wrong.
 A reference that is independent of JAX judges the elements. Only well-conditioned elements count: for those, the next
 larger and the next smaller input give the same result within the tolerance. The right elements become a usual case,
 unless another order of its sums and products may give another result. The clearly wrong ones become a case that fails
-on the CPU, too, if a person has reviewed the function (``wrong_on_host.py``).
+on the CPU, too, if the function was reviewed (``wrong_on_host.py``).
 """
 
 from __future__ import annotations

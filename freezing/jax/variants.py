@@ -206,7 +206,7 @@ class Drawing:
         self.keep(gate)
 
     def take_wrong(self, function: JaxFunction, derivations: Sequence[Derive]) -> None:
-        """Admit a case that the CPU gets wrong for ordinary values, if a person has reviewed the function."""
+        """Admit a case that the CPU gets wrong for ordinary values, if the function was reviewed."""
         from freezing.jax.tails import Observer
         from freezing.jax.wrong_on_host import WRONG_FUNCTIONS
 

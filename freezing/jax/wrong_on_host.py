@@ -1,4 +1,4 @@
-"""The functions that JAX computes wrongly on the CPU, as a person has confirmed.
+"""The functions that JAX computes wrongly on the CPU, as a review has confirmed.
 
 If the CPU and an independent reference differ, the reference may be wrong, or it may follow another definition or
 branch. Therefore only a function in ``WRONG_FUNCTIONS`` may have a case that fails on the CPU. Samples of other

@@ -294,7 +294,7 @@ def draw_gradients_defined(name: str, path: Path, deadly: Collection[str], note:
 
 
 def draw_wrong(name: str, path: Path, deadly: Collection[str], note: Note) -> None:
-    """Draw the gradients and results of one function that the CPU gets wrong, if a person has reviewed them."""
+    """Draw the gradients and results of one function that the CPU gets wrong, if they were reviewed."""
     from freezing.tensorflow.functions import PublicFunction
     from freezing.tensorflow.gradients import AT_LIMITS, FIRST, SECOND
     from freezing.tensorflow.wrong_on_host import WRONG_GRADIENTS, WRONG_VALUES, wrong_case

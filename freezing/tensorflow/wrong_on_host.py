@@ -1,4 +1,4 @@
-"""Results and gradients that TensorFlow computes wrongly on the CPU, as a person has confirmed, and their cases.
+"""Results and gradients that TensorFlow computes wrongly on the CPU, as a review has confirmed, and their cases.
 
 ``docs/explanation/defects.md`` has a script for each. If a reference and the CPU differ, the reference may follow
 another definition, or there may be a kink nearby. So only reviewed functions may have a case that fails on the CPU.

@@ -1,8 +1,8 @@
 """Search for elements that torch computes wrongly on the CPU, and make cases of them that fail there.
 
-The values from the tails are tried that ``freezing.common.variants`` makes, and, for a function of one array, 8,000
-further numbers. An element is wrong if the first independent reference, or float64 for a gradient, clearly differs from
-it, and if the reference gives the same for the next larger and the next smaller input.
+The search tries the values from the tails that ``freezing.common.variants`` makes. For a function of one array, it also
+tries 8,000 other numbers. An element is wrong if the first independent reference, or float64 for a gradient, clearly
+differs from it, and if the reference gives the same for the next larger and the next smaller input.
 
 The reference may be wrong too, or follow another definition. Therefore only a function in ``WRONG_FUNCTIONS`` has such
 a case. The wrong elements of other functions are listed with both values. ``docs/explanation/defects.md`` has a script

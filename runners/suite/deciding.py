@@ -1,8 +1,9 @@
-"""Kinds of variants in which functions fail that fail in nothing else, and the quick form with a case of each.
+"""The kinds of variants in which many functions fail that pass everything else, and the quick form, which has a case of
+each kind.
 
-Code of its own checks the arguments of a function. So a function may compute rightly and still accept a call that the
-host refuses. ``python -m freezing.common.deciding`` counts, for charts of several targets, how many functions fail only
-in one kind.
+A framework checks arguments in other code than it computes with. So a function may compute the right values and still
+accept a call that the host refuses. ``python -m freezing.common.deciding`` counts, for charts of several targets, how
+many functions fail only in one kind.
 """
 
 from __future__ import annotations

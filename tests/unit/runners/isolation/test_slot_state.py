@@ -417,7 +417,7 @@ def test_a_timed_case_waits_for_the_process_of_a_cancelled_case_in_another_slot(
     world.submit(make_task("2", timing=TimingPolicy.steady))
     world.answer(End(1, -1))
     world.cancel("1")
-    others_fork = [instruction for instruction in world.unanswered if isinstance(instruction, Fork)][0]
+    others_fork = next(instruction for instruction in world.unanswered if isinstance(instruction, Fork))
     while others := [instruction for instruction in world.unanswered if instruction != others_fork]:
         world.answer(others[0])
     assert not world.busy
